@@ -22,8 +22,8 @@ $(READY): pyproject.toml constraints.txt
 	@touch $(READY)
 
 # with CI set, pytest explains a failed comparison of long lists in full, which can take hours; and compiled modules are
-# kept for the next process, of which the tests start many; and there is a process for each core, whose threads of linear
-# algebra would spin for longer than they compute
+# kept for the next process, of which the tests start many; and there is a process for each core (and one more in `make
+# slow`, conftest.py), whose threads of linear algebra would spin for longer than they compute
 PYTEST := env -u CI -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto
 
 # a folder or a file of tests, as in `make test T=tests/store`; else all of them

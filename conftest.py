@@ -56,7 +56,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> Iterator[int]:
-    """A fifth of the time of `make slow` its tests wait for processes and windows: another worker goes on meanwhile."""
+    """Tests of `make slow` wait for processes for a fifth of their time: meanwhile one more worker goes on."""
     count: int = yield
     return count + (config.option.markexpr == "slow")
 

@@ -95,7 +95,6 @@ each_channel = for_each("channel", CHANNELS.values(), ids=list(CHANNELS))
 each_delay = for_each("delay", DELAYS.values(), ids=list(DELAYS))
 
 
-@pytest.mark.slow
 @each_policy
 @each_channel
 def test_a_user_is_in_one_cohort_and_costs_what_is_stated(policy, channel):
@@ -234,7 +233,6 @@ TWINS = {
 }
 
 
-@pytest.mark.slow
 @each_delay
 @for_each("wrong", TWINS)
 def test_broken_loops_are_rejected(wrong, delay):

@@ -47,7 +47,7 @@ def enumerated(counter, adversary, kind=Tree, scale=Fraction(1)):
     return worst_ratio(channel, adversary, length, far, core), float(channel.loss(1).pure_epsilon)
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.sparing(4)
 @pytest.mark.parametrize("adversary", [reward, first_user, third_user])
 @each_counter
 def test_no_view_tells_more_than_epsilon(counter, adversary):
@@ -92,7 +92,6 @@ class FiveTimesEpsilon(Tree):
         return super().node(levels).stretch(Fraction(1, 5))
 
 
-@pytest.mark.slow
 @for_each("broken", [OneLevelTooFew, FiveTimesEpsilon])
 @for_each("counter", ["binary", "kary"])
 def test_too_little_noise_is_noticed(broken, counter):
@@ -124,7 +123,6 @@ def test_too_little_noise_of_a_hybrid_counter_is_noticed():
     assert later(AsIfOneLevel(epsilon=2, counter="hybrid")) == pytest.approx(3)
 
 
-@pytest.mark.slow
 def test_noise_that_is_drawn_again_for_every_release_is_noticed():
     """The mutant adds as many draws as there are nodes, but new ones each time: user 1 is then in three noisy sums."""
 

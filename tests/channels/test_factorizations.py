@@ -172,7 +172,7 @@ class TestSums:
         assert worst_release(law, 300) == 300
         assert np.all(np.diff([nodes(law, m) for m in range(1, 301)]) > 0)
 
-    @pytest.mark.slow
+    @pytest.mark.sparing(1)
     def test_of_the_lab_are_those_of_the_server(self, counter, bands, monkeypatch):
         monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
         channel = factored(counter, bands, length=7, grid=2)

@@ -340,7 +340,7 @@ class TestOtherNoises:
             with pytest.raises(InvalidValue, match=f"counter is '{counter}'.*'binary' or 'honaker' with {name}"):
                 tree(counter, noise=noise)
 
-    @pytest.mark.slow
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("counter", ["binary", "honaker"])
     def test_cost_what_they_say_of_each_node(self, counter, as_python):
         channel = tree(counter, noise=Unproved())
@@ -410,7 +410,7 @@ def check_streams(a, b):
         agree(a @ np.array(weights), b @ np.array(weights))
 
 
-@pytest.mark.slow
+@pytest.mark.sparing(1)
 @each_counter
 @pytest.mark.parametrize(
     "noise",

@@ -158,7 +158,6 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.slow
 @for_each(("broken", "rule"), MUTANTS, ids=lambda each: each.__name__)
 def test_a_mutant_that_breaks_it_is_rejected(broken, rule):
     with pytest.raises(AssertionError):

@@ -63,7 +63,7 @@ MEANS = (0.3, 0.5, 0.6)
 REGRET = [*of_goal("regret"), NAME]
 
 
-# Those whose compiled loop is left to `make slow`; as Python it runs in the tests of trajectories and of the driver.
+# Those whose compiled loop is left to `make slow`; as Python it runs in the tests of trajectories.
 DEAR = {
     "ada_cucb",
     "ada_p_klucb",
@@ -217,7 +217,7 @@ def test_same_seed_same_run_however_many_threads(policy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", slow(DEAR))
+@pytest.mark.parametrize("name", REGRET)
 def test_relabelling_arms_keeps_the_distribution_of_the_run(policy, name):
     check_relabelling(
         policy, SHORT if name in ("klucb", "sw_ucb", "ucb1") else LONG
@@ -248,7 +248,7 @@ def test_object_driven_from_python_is_the_engine_on_rewards_that_are_not_bits(po
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", slow(DEAR))
+@pytest.mark.parametrize("name", REGRET)
 def test_without_the_compiler_the_numbers_are_the_same(policy, name):
     run = mb.simulate(policy, channel_for(policy), INSTANCE, SHORT, seed=6)
     assert without_compiler()[name] == [run.pulls.tolist(), run.regret.tolist()]

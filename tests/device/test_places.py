@@ -101,7 +101,6 @@ def check_refusal(what, folder):
     assert len(leader.seen) == 1
 
 
-@pytest.mark.slow
 @for_each("what", REFUSED)
 def test_what_is_not_as_agreed_is_refused(what, tmp_path) -> None:
     check_refusal(what, tmp_path)

@@ -50,8 +50,8 @@ class Forgetful(Watched):
     "channel",
     [
         mb.channels.Central(epsilon="0.1", noise=GAUSSIAN),
-        pytest.param(mb.channels.Central(epsilon="0.1"), marks=pytest.mark.slow),
-        pytest.param(mb.channels.Local(epsilon="0.5", noise=mb.noises.Skellam()), marks=pytest.mark.slow),
+        mb.channels.Central(epsilon="0.1"),
+        mb.channels.Local(epsilon="0.5", noise=mb.noises.Skellam()),
         mb.channels.Tree(epsilon="0.2", noise=GAUSSIAN, length=64),
     ],
     ids=["gaussian", "laplace", "local", "tree"],
@@ -187,8 +187,8 @@ def by_chance() -> float:
     [
         (mb.channels.Raw(), 0.05),
         (mb.channels.Central(epsilon=1, noise=GAUSSIAN), 0.1),
-        pytest.param(mb.channels.Distributed(epsilon=1, noise=GAUSSIAN), 0.1, marks=pytest.mark.slow),
-        pytest.param(mb.channels.SplitAndMix(epsilon=2), 0.2, marks=pytest.mark.slow),
+        (mb.channels.Distributed(epsilon=1, noise=GAUSSIAN), 0.1),
+        (mb.channels.SplitAndMix(epsilon=2), 0.2),
         (mb.channels.Tree(epsilon=1, noise=GAUSSIAN, length=64), 0.2),
         (mb.channels.Local(epsilon=2, noise=GAUSSIAN), 0.3),
     ],

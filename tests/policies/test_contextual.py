@@ -216,8 +216,8 @@ def test_privacy_costs_regret_and_less_privacy_less(policy) -> None:
     "channel",
     [
         mb.channels.Tree(epsilon=2, noise=GAUSSIAN, length=64),
-        pytest.param(mb.channels.Distributed(epsilon=2, noise=GAUSSIAN), marks=pytest.mark.slow),
-        pytest.param(mb.channels.SplitAndMix(epsilon=8), marks=pytest.mark.slow),
+        mb.channels.Distributed(epsilon=2, noise=GAUSSIAN),
+        mb.channels.SplitAndMix(epsilon=8),
     ],
     ids=lambda channel: type(channel).__name__,
 )

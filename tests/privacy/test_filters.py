@@ -182,7 +182,6 @@ def both_at_once(path, log):
 MADE_FOR = [(best_order, change_of_order), (either_rule, change_of_rule), (delta_twice, both_at_once)]
 
 
-@pytest.mark.slow
 @for_each(("fits", "strategy"), MADE_FOR, ids=lambda it: it.__name__)
 def test_a_broken_filter_is_overspent_and_the_ledger_is_not(fits, strategy):
     assert delta_of(strategy, Greedy(fits)) > 1.05 * DELTA

@@ -246,7 +246,6 @@ menu = [
 ]
 
 
-@pytest.mark.slow
 @given(st.sampled_from([Loss.pure(2), Loss.zcdp(0.5), 5 * Loss.skellam(4), Loss.approximate(2, 3e-7)]), st.data())
 @settings(max_examples=20, deadline=None)
 def test_no_adversary_exceeds_the_budget(budget, data):
@@ -308,7 +307,6 @@ def charge_together(ledger, loss, threads, times):
     return sum(counts)
 
 
-@pytest.mark.slow
 def test_threads_together_never_overspend():
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

@@ -361,7 +361,7 @@ EXPLORED = [
 class TestExactLaw:
     """Each explored mass is at most the true one, and all together miss no more than the unexplored rest."""
 
-    @pytest.mark.sparing(1)
+    @pytest.mark.sparing(3)
     @pytest.mark.parametrize(("sampler", "parameters", "pmf"), EXPLORED, ids=map(name, EXPLORED))
     def test_paths_add_up_to_the_distribution(self, monkeypatch, sampler, parameters, pmf):
         monkeypatch.setattr(sampling, "_coin", one_step_coin)
@@ -377,7 +377,7 @@ class TestExactLaw:
         mean = Fraction(1, 2000)
         self.adds_up(lambda path: exact_poisson(mean, path), pmf_of_poisson(mean), rest=1e-9)
 
-    @pytest.mark.slow
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("wrong", [pmf_of_geometric(1.05), pmf_of_poisson(0.5)])
     def test_a_wrong_distribution_is_rejected(self, wrong):
         with pytest.raises(AssertionError):
@@ -412,7 +412,7 @@ class TestExactLaw:
 
 
 class TestSampledLaw:
-    @pytest.mark.sparing(4)
+    @pytest.mark.sparing(24)
     @pytest.mark.parametrize(("sampler", "parameters", "pmf"), CASES, ids=map(name, CASES))
     def test_sample_has_the_distribution(self, sampler, parameters, pmf):
         same_distribution(sample(sampler, parameters, N // 4), pmf)
@@ -463,7 +463,7 @@ class TestShares:
         )
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("n", [1000, pytest.param(3000, marks=pytest.mark.slow)])
+    @pytest.mark.parametrize("n", [1000, 3000])
     def test_fifty_noise_shares_make_a_laplace(self, n):
         """With 3000 a scale that is half too large is missed with a probability below 1e-6."""
         sums = self.sums(50, 50, n, Fraction(1, 5))

@@ -90,7 +90,7 @@ def test_live_releases_show_nearly_what_is_promised(channel: Channel) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("channel", [HalfNoise(1), pytest.param(AllHonest(1, honest="0.4"), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("channel", [HalfNoise(1), AllHonest(1, honest="0.4")])
 def test_broken_channels_are_found_live(channel: Channel) -> None:
     part, _ = live_part(channel, 3, How(samples=5000, error=ALPHA, seed=4))
     assert part is not None

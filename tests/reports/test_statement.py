@@ -13,7 +13,6 @@ from maskedbandit.reports.statement import lost, statement_of_experiment
 from maskedbandit.statement.content import decode_statement, encode_statement
 from maskedbandit.statement.promises import state_amount
 from tests.for_each import for_each
-from tests.thrift import thrifty
 
 EXPERIMENTS = sorted(find_packaged_folder().glob("*.toml"))
 SMALL = {
@@ -29,13 +28,8 @@ SMALL = {
 }
 
 
-def dear(path: Path) -> bool:
-    """Skellam noise of many sizes is summed for seconds."""
-    return path.stem.startswith(("distributed", "league_renyi"))
-
-
 @pytest.mark.slow
-@for_each("path", thrifty(EXPERIMENTS, dear), ids=lambda path: path.stem)
+@for_each("path", EXPERIMENTS, ids=lambda path: path.stem)
 def test_every_experiment_has_a_statement(path: Path) -> None:
     experiment = read_experiment(path)
     settings = [each for each in experiment.settings if isinstance(each, Setting)]

@@ -25,7 +25,6 @@ from maskedbandit.secagg.messages import (
 from tests.for_each import for_each
 from tests.secagg.adversary import HEAD, Liar, planned
 from tests.secagg.rounds import Round
-from tests.thrift import thrifty
 
 N = 5
 VALUES = [10, 20, 30, 40, 50]
@@ -105,7 +104,7 @@ class TestClient:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("signed", [True, False])
-    @pytest.mark.parametrize("phase", thrifty([1, 2, 3, 4], lambda phase: phase in (1, 2)))
+    @pytest.mark.parametrize("phase", [1, 2, 3, 4])
     def test_one_flipped_bit_anywhere(self, phase, signed):
         """Noticed at once or later: the sum is right, of those who are left, or there is none.
 
@@ -178,7 +177,7 @@ class TestServer:
         assert len(made.server.survivors) == N
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("signed", thrifty([True, False], bool))
+    @pytest.mark.parametrize("signed", [True, False])
     def test_one_flipped_bit_anywhere(self, signed):
         """Of any message of device 0: the right sum of those who are left, or none; a value is just another value."""
         sizes = [len(phase[0]) for phase in Round(plan_of(signed), VALUES).run().sent]

@@ -244,7 +244,6 @@ class TestPolynomials:
 class TestNothingIsShown:
     """What a server sees, its share and what the other one tells it, comes of every value with the same probability."""
 
-    @pytest.mark.slow
     @given(LARGEST, st.integers(0, 2**32))
     def test_the_helper_sees_the_same_for_every_value(self, largest, seed):
         random = Random(seed)
@@ -264,7 +263,6 @@ class TestNothingIsShown:
             told.append(values.query(LEADER, KEY, nonce, share)[1])
         assert told[0] == told[1]
 
-    @pytest.mark.slow
     @given(LARGEST, st.integers(0, 2**32))
     def test_the_leader_sees_the_same_for_every_value(self, largest, seed):
         """Its share is what is to be shared less uniform numbers: any share comes of any value, once."""

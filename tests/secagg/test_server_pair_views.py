@@ -91,7 +91,6 @@ def test_either_value_share_is_uniform_and_both_make_the_value():
         assert mass == {(first, (value - first) % M): Fraction(1, M) for first in range(M)}
 
 
-@pytest.mark.slow
 @for_each("corrupted", [0, 1])
 def test_views_depend_on_the_sum_alone(corrupted):
     by_sum, value_shares = {}, distributions()

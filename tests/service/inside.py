@@ -80,7 +80,7 @@ class Inside:
     def run(self, what: Any) -> Any:
         """What a coroutine gives; `Runner.run` would change how signals are handled for each.
 
-        Whoever is asked by others within the process is asked from their threads, of which one runs its loop at a time.
+        Other services of a test ask this one from threads of theirs. Only one thread at a time may run the loop.
         """
         with self._turn:
             return self.runner.get_loop().run_until_complete(what)
@@ -88,7 +88,8 @@ class Inside:
     def close(self) -> None:
         """End as a server ends."""
         self.run(self.host.stop())
-        self.runner.close()
+        with self._turn:
+            self.runner.close()
 
     def tick(self, seconds: float = 0) -> None:
         """Time passes, and what is due is done."""

@@ -159,7 +159,6 @@ def test_an_officer_of_one_study_asks_for_the_project(service: Inside) -> None:
     assert approve(service, protocol, service.scoped("officer", "small")).status == start(service).status == 200
 
 
-@pytest.mark.sparing(1)
 def test_both_databases_keep_approvals(address: str, tmp_path: Path) -> None:
     with inside(address, tmp_path / "witness") as service:
         test_a_changed_draft_needs_another_approval(service)

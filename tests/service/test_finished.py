@@ -203,12 +203,10 @@ def compare_worlds(folder: Path) -> None:
     assert found[0] == found[1]
 
 
-@pytest.mark.slow
 def test_nobody_learns_from_it_what_somebody_reported(tmp_path: Path) -> None:
     compare_worlds(tmp_path)
 
 
-@pytest.mark.slow
 def test_a_study_that_is_finished_when_all_have_reported_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

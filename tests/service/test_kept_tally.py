@@ -111,7 +111,7 @@ def play_history(folder: Path, kind: str, seed: int) -> int:
     return kept
 
 
-@pytest.mark.slow
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_it_is_what_would_be_counted_anew(folder: Path, kind: str, seed: int) -> None:

@@ -177,7 +177,6 @@ def compare_questions(folder: Path, patch: Patch | None = None) -> None:
     assert questions(folder / "none", 0, patch) == questions(folder / "three", 3, patch)
 
 
-@pytest.mark.slow
 def test_nobody_learns_from_a_question_what_was_reported(tmp_path: Path) -> None:
     compare_questions(tmp_path)
 

@@ -105,7 +105,6 @@ def test_the_interface_says_the_same(made: Inside) -> None:
     assert found == EXPECTED
 
 
-@pytest.mark.slow
 @for_each("which", EXPECTED)
 def test_who_may(made: Inside, which: str) -> None:
     check(made, which)

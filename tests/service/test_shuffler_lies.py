@@ -67,7 +67,6 @@ def lie(study: ShuffledStudy, changes: dict[str, Any], messages: Any = None, key
     return str(study.service.host.links.show("small").refusal)
 
 
-@pytest.mark.slow
 @for_each(
     ("changes", "key", "code"),
     [
@@ -102,7 +101,6 @@ def swap_first_two(messages: list[bytes]) -> list[bytes]:
     return [messages[1], messages[0], *messages[2:]]
 
 
-@pytest.mark.slow
 @for_each(
     "messages",
     [

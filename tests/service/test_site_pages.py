@@ -201,7 +201,6 @@ def check_who_may(site: SiteInside, which: str) -> None:
         assert ask(sign_in(site, role)) == (led_away if role in expected or expected == ALL else "refused"), role
 
 
-@pytest.mark.slow
 def test_who_may_see_pages_of_a_site(sites: SitesInside) -> None:
     for which in EXPECTED_PAGES:
         check_who_may(sites.sites[0], which)

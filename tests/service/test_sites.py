@@ -117,7 +117,6 @@ def test_the_arm_of_a_cohort_that_was_discarded(tmp_path: Path) -> None:
 CANARY = 0.73129046
 
 
-@pytest.mark.slow
 def test_no_outcome_and_no_name_leaves_a_site(tmp_path: Path) -> None:
     """Neither what passes, nor what the coordinator stores, has an outcome or the name of a person."""
     sites = SitesInside(tmp_path)
@@ -225,7 +224,6 @@ def test_one_exchange_in_a_turn_of_the_clock(sites: SitesInside) -> None:
     assert len(sites.passed) == before + 1
 
 
-@pytest.mark.slow
 def test_how_long_a_site_adds_up_is_not_measured(sites: SitesInside, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes longer if more was reported: the round of the clock that goes on beside it says nothing of its time."""
     host, measured = sites.sites[0].host, list[bool]()
@@ -252,7 +250,6 @@ def test_how_long_a_site_adds_up_is_not_measured(sites: SitesInside, monkeypatch
     assert set(measured) == {False}
 
 
-@pytest.mark.slow
 def test_a_site_that_is_measured_while_it_adds_up_is_found(sites: SitesInside, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SiteHost, "_settling", Hosting._settling)
     with pytest.raises(AssertionError):

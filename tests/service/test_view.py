@@ -99,7 +99,6 @@ def waiting(template: Played, folder: Path) -> Iterator[Played]:
     made.study.close()
 
 
-@pytest.mark.slow
 def test_reports_are_not_seen(waiting: Played) -> None:
     assert len(read_view(waiting.database, waiting.witness(), "newsletter", waiting.now).releases) > 2
     check_reports_are_not_seen(waiting, read_view)
@@ -133,14 +132,12 @@ def leaks_state(database: Database, *which: Any, **more: Any) -> StudyView:
     return msgspec.structs.replace(found, counts=msgspec.structs.replace(found.counts, cohorts=tuple(cohorts)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("broken", [leaks_how_many, leaks_when, leaks_state])
 def test_a_view_that_shows_something_of_reports_is_rejected(waiting: Played, broken: Viewer) -> None:
     with pytest.raises(AssertionError):
         check_reports_are_not_seen(waiting, broken)
 
 
-@pytest.mark.slow
 def test_values_that_differ_are_not_seen(waiting: Played, folder: Path) -> None:
     """Two copies of a study in which the same people report other outcomes."""
     other, tickets = Played.copied(waiting, folder / "other"), open_tickets(waiting)

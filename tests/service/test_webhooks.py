@@ -1,5 +1,6 @@
 """Webhooks say what is published, signed, in order and at least once, and nothing of them stalls anything."""
 
+import asyncio
 import html
 import json
 import re
@@ -10,6 +11,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from maskedbandit.cli import main
@@ -22,7 +24,7 @@ from maskedbandit.service.views.view import StudyView
 from maskedbandit.service.webhooks import MOST_WEBHOOKS, check_webhook_url
 from tests.for_each import for_each
 from tests.service.inside import TABLE, Inside
-from tests.service.live import Live
+from tests.service.live import LATE, Live
 from tests.service.receivers import Receiver, is_signed, receiving
 from tests.service.test_site import Eyes
 
@@ -182,19 +184,45 @@ def test_a_receiver_that_hangs_is_in_nobodys_way(
         assert show_webhook(service)["error"].startswith("it does not answer within")
 
 
-def test_receivers_that_are_sent_to_at_once_share_a_client(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = list[object]()
-    real = deliveries.Deliveries._make_client
-    monkeypatch.setattr(
-        deliveries.Deliveries, "_make_client", lambda found: made.append(client := real(found)) or client
-    )
+def make_clients(service: Inside, monkeypatch: pytest.MonkeyPatch, at_once: int) -> list[bool]:
+    """Of each client that is made for two receivers at once, whether it is closed in the end; so many may be made at
+    once, and making one takes until both receivers are sent to."""
+    made, both, posting_to = list[httpx.AsyncClient](), threading.Event(), list[str]()
+    make, post = deliveries.Deliveries._make_client, deliveries.Deliveries._post
+
+    def make_late(found: Any) -> httpx.AsyncClient:
+        assert both.wait(LATE)
+        made.append(make(found))
+        return made[-1]
+
+    async def note(found: Any, webhook: Any, *given: Any) -> str:
+        posting_to.append(webhook.url)
+        if len(posting_to) == 2:
+            both.set()
+        return await post(found, webhook, *given)
+
+    monkeypatch.setattr(deliveries.Deliveries, "_make_client", make_late)
+    monkeypatch.setattr(deliveries.Deliveries, "_post", note)
+    service.host.deliveries._connecting = asyncio.Semaphore(at_once)
     with receiving() as one, receiving() as other:
         for each in (one, other):
             make_webhook(service, each.url)
         service.begin()
         go(service)
         assert one.types == other.types == ["study.started"]
-    assert len(made) == 1
+        service.run(service.host.deliveries.end())
+    closed = [each.is_closed for each in made]
+    for each in made:
+        service.run(each.aclose())
+    return closed
+
+
+def test_receivers_that_are_sent_to_at_once_share_a_client(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert make_clients(service, monkeypatch, 1) == [True]
+
+
+def test_a_client_that_is_never_closed_is_found(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sorted(make_clients(service, monkeypatch, 2)) == [False, True]
 
 
 def test_no_redirect_is_followed(service: Inside, receiver: Receiver) -> None:

@@ -132,7 +132,6 @@ def check_refused(checker: Checker, text: bytes, study: Played) -> None:
     assert str(why.value)
 
 
-@pytest.mark.slow
 @for_each("path", CHANGES)
 def test_a_statement_that_the_ledger_contradicts_is_refused(played: Played, text: bytes, path: str) -> None:
     check_refused(checked, changed(text, path, CHANGES[path]), played)

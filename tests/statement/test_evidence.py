@@ -59,7 +59,6 @@ def collected(named: set[str]) -> set[str]:
     return named & {line.partition("[")[0] for line in found.stdout.splitlines()}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("finds", [written_down, pytest.param(collected, marks=pytest.mark.slow)])
 def test_every_test_that_is_named_is_there(finds: Callable[[set[str]], set[str]]) -> None:
     there = "tests/statement/test_evidence.py"

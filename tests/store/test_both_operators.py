@@ -90,7 +90,6 @@ def play(both: Leading, people: int, start: int = 0) -> dict[int, int]:
     return sums
 
 
-@pytest.mark.sparing(1)
 def test_both_databases_fit_each_other(both: Leading, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DiscreteLaplace, "noise_share", lambda self, honest, bits: 0)
     helper = both.helper

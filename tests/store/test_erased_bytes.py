@@ -87,7 +87,6 @@ def erased(folder: Path, released: bool, seed: int = 0) -> list[str]:
     return found + traces(folder, everybody)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("released", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_erased_data_is_in_no_file(tmp_path: Path, released: bool) -> None:
     assert erased(tmp_path, released) == []
@@ -128,7 +127,6 @@ def archive_sums(folder: Path, channel: dict[str, Any], value: float) -> tuple[s
         return before, str(again.database.rows(find)[0][0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("channel", [ROOT, KARY], ids=["root", "kary"])
 def test_what_a_channel_kept_of_sums_is_erased_with_a_study(tmp_path: Path, channel: dict[str, Any]) -> None:
     """Whoever has it takes the noise off what was released: it is the noise, or the sums themselves."""

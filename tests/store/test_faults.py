@@ -288,7 +288,6 @@ def cut_within(folder: Path, fault: str, k: int, seed: int) -> None:
 CUTS = [(fault, k) for fault, calls in (("short write", 119), ("failed sync", 9)) for k in range(1, calls + 1)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "part", [pytest.param(CUTS[::9], id="some"), pytest.param(CUTS, id="all", marks=pytest.mark.slow)]
 )

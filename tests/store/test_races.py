@@ -100,7 +100,7 @@ FEW = pytest.param(3, 10, id="three")
 MANY = pytest.param(8, 40, id="eight", marks=pytest.mark.slow)
 
 
-@pytest.mark.slow
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(("count", "attempts"), [FEW, MANY])
 def test_processes_cannot_overspend_and_lose_no_charge(address: str, count: int, attempts: int) -> None:
     assert raced(address, count, naive=False, attempts=attempts) == []

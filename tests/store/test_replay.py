@@ -171,7 +171,7 @@ def check_reopened(folder: Path, begin: Callable[[], None], policy: str, channel
 
 
 def slow_but(fast: Iterable[str]) -> list[Any]:
-    """All policies; only these in every run."""
+    """All policies; `make slow` alone has those that are not among these."""
     return [pytest.param(policy, marks=() if policy in fast else pytest.mark.slow) for policy in STORED]
 
 

@@ -123,7 +123,6 @@ def test_no_outcome_reaches_the_coordinator(scene: Sites) -> None:
         scene.study.assign("ann")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("address", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 def test_killed_anywhere(scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Coordinator and sites go on with what they have stored, opened anew before every step."""

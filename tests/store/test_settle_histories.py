@@ -130,7 +130,6 @@ def play(folder: Path, many: int) -> int:
     return found
 
 
-@pytest.mark.slow
 def test_releases_are_what_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     no_noise(monkeypatch)
     assert play(tmp_path, 3) >= 6

@@ -147,7 +147,6 @@ def check_all_sizes(what: str) -> None:
         channel.check_size(n)
 
 
-@pytest.mark.slow
 @for_each("what", list(EXACT))
 def test_whatever_size_a_cohort_has_enough_are_honest(what: str) -> None:
     """Places are whole, so shares are rounded."""

@@ -140,7 +140,6 @@ def check_blind(make: Any, name: str, patch: pytest.MonkeyPatch) -> None:
     assert str(one.driver.state) == str(other.driver.state), "the policy knows of the control"
 
 
-@pytest.mark.slow
 @each_policy
 def test_the_policy_is_told_nothing_of_the_control(name: str) -> None:
     patch = pytest.MonkeyPatch()

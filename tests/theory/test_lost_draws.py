@@ -123,11 +123,8 @@ def check_fair(law: Law, assumed: Law, n: int = 8) -> None:
                 assert total <= 1 + 1e-9, f"a bet on {to} against {null} gains {total} with {count} draws"
 
 
-SLOW = ("two draws of laplace", "laplace, most may be lost", "coins")
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in LAWS])
+@pytest.mark.parametrize("name", LAWS)
 def test_bets_are_fair_whatever_is_lost(name):
     check_fair(LAWS[name], LAWS[name])
 

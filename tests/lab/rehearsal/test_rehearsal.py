@@ -33,7 +33,6 @@ from maskedbandit.privacy.loss import ZERO, Loss
 from tests.for_each import for_each
 from tests.lab.scripted import INSTANCE, Scripted, Seeker, Watched, in_python, over
 from tests.statistics import same_distribution, same_distribution_of_two, seeded
-from tests.thrift import thrifty
 
 
 def test_only_a_backend_that_is_not_ideal_is_rehearsed() -> None:
@@ -398,7 +397,7 @@ def test_every_protocol_carries_a_channel() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("channel", "backend"), thrifty(PROTOCOLS, lambda both: both == ("distributed", "secagg")))
+@pytest.mark.parametrize(("channel", "backend"), PROTOCOLS)
 def test_every_channel_runs_over_every_protocol_that_it_takes(channel, backend) -> None:
     n, kind = 44, channels[channel]
     policy = Scripted(1, n)

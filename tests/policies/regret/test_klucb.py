@@ -73,9 +73,9 @@ def check_choices(policy: Policy, channel: Channel, instance: Instance, horizon:
     ("channel", "instance", "horizon"),
     [
         (RAW, BITS, 1000),
-        pytest.param(RAW, BETA, 1000, marks=pytest.mark.slow),
+        (RAW, BETA, 1000),
         (RAW, SURE, 300),
-        pytest.param(Response(epsilon=1), BITS, 1000, marks=pytest.mark.slow),
+        (Response(epsilon=1), BITS, 1000),
         (Response(epsilon="0.1"), BETA, 1000),
         (mb.channels.Central(epsilon=1), BITS, 300),
         (mb.channels.Shuffled(epsilon=1), BITS, 100),

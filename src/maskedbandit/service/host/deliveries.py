@@ -201,7 +201,7 @@ class Deliveries:
             return found
 
     async def _post(self, webhook: Webhook, key: bytes, each: Announcement) -> str:
-        async with self._connecting:  # or each of several receivers has a client, of which the last one is given back
+        async with self._connecting:  # two receivers at once would make two clients, of which only the last is closed
             if self._client is None:
                 self._client = await asyncio.to_thread(self._make_client)
         seconds = self._source.clock() // 1000
