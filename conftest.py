@@ -107,6 +107,14 @@ def tables_made_at_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_room_for_compilers() -> Iterator[None]:
+    """Every core has a process of tests: one that needs a loop compiles it, and runs nothing as Python meanwhile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("maskedbandit.lab.engine.python_first.has_room_for_child", lambda: False)
+        yield
+
+
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
     """A folder for one test."""
