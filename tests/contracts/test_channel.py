@@ -100,7 +100,7 @@ REAL = (  # every channel that a protocol can carry, with every protocol that ca
     TwoServers(backend=Prio3()),
 )
 ROUNDS = 120  # of a protocol
-DEAR = {  # rules that are left to `make slow`: of the last two, each compiles for nine seconds where nothing was before
+DEAR = {  # rules that are left to `make slow`; all but the first compile loops for every channel
     "the_lab_draws_what_the_devices_release",
     "radius",
     "vectors",

@@ -185,8 +185,10 @@ def test_a_receiver_that_hangs_is_in_nobodys_way(
 
 
 def make_clients(service: Inside, monkeypatch: pytest.MonkeyPatch, at_once: int) -> list[bool]:
-    """Of each client that is made for two receivers at once, whether it is closed in the end; so many may be made at
-    once, and making one takes until both receivers are sent to."""
+    """Of each client that is made to send to two receivers, whether it is closed in the end.
+
+    Making one lasts until something is to be sent to both, and `at_once` may be made at the same time.
+    """
     made, both, posting_to = list[httpx.AsyncClient](), threading.Event(), list[str]()
     make, post = deliveries.Deliveries._make_client, deliveries.Deliveries._post
 

@@ -1,9 +1,9 @@
 """A state machine does to two stored studies all that can happen; every invariant is checked after every step.
 
-220 examples in all, some of them on PostgreSQL. Broken studies show that the
-machine finds what it is there to find: of each of them 30 examples are enough in three of four cases. So a fault that
-every kind of study has is missed by all with a probability of about 3e-5, and one of a single kind, of which there are
-42 to 65 examples, with one of .05 to .15.
+220 examples in all, some of them on PostgreSQL. Broken studies show that the machine finds what it is there to find:
+of each of them 30 examples are enough in three of four cases. So a fault that every kind of study has is missed by all
+with a probability of about 3e-5, and one of a single kind, of which there are 42 to 65 examples, with one of .05 to
+.15.
 """
 
 import re
