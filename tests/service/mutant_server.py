@@ -126,11 +126,19 @@ class Credulous(Mutant):
         return real
 
 
+class Waiting(Mutant):
+    """A statement that waits for a process that was stopped is waited for."""
+
+    def install(self) -> None:
+        postgresql_module.Postgresql._end_silent = lambda self: None
+
+
 SERVED = {
     **MUTANTS,
     "writes when replaced": Unfenced(),
     "commits lazily": Lazy(),
     "takes silence for a commit": Credulous(),
+    "waits for who was stopped": Waiting(),
 }
 
 

@@ -5,10 +5,14 @@ That a sound server fails has no chance: what is checked holds at all times. Tha
 each mutant says how often it was caught.
 """
 
+import fcntl
 import os
 import signal
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -41,14 +45,15 @@ def server(folder: Path, address: str | None, mutant: str) -> Live:
     return Live(folder, address, ("-m", "tests.service.mutant_server", mutant, "serve"))
 
 
-def until_served(live: Live) -> None:
-    """Ask until the study goes on; each question goes to a server, so this is no busy loop."""
+def until_served(live: Live, tries: int = 30_000) -> None:
+    """Ask until the study goes on; as a server may refuse at once, not without a pause."""
     probe = {"ticket": "0" * 32}  # of nobody: it is refused, if there is an answer at all
-    for _ in range(3000):
+    for _ in range(tries):
         reply = live.study("expose", probe, name=TABLE["name"])
         if reply.status == 404:
             return
         assert reply.code not in ("behind_witness", "corrupted"), "the database is not what it was"
+        time.sleep(0.02)
     raise AssertionError("the study does not go on")
 
 
@@ -105,9 +110,18 @@ def end_postgresql(folder: Path, own: OwnPostgresql, mutant: str, people: int, t
 
 
 def stop(live: Live) -> None:
-    """SIGSTOP."""
+    """SIGSTOP, but not while it has the witness to itself: then nobody goes on before it does."""
     assert live.process
-    os.kill(live.process.pid, signal.SIGSTOP)
+    (path,) = live.witness.glob("*/lock")
+    with path.open("rb") as lock:
+        for _ in range(30_000):
+            os.kill(live.process.pid, signal.SIGSTOP)
+            os.waitpid(live.process.pid, os.WUNTRACED)  # until it has stopped
+            try:
+                return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                go_on(live)
+    raise AssertionError("it always has the witness to itself")
 
 
 def go_on(live: Live) -> None:
@@ -116,32 +130,48 @@ def go_on(live: Live) -> None:
     os.kill(live.process.pid, signal.SIGCONT)
 
 
-def stop_between_transactions(live: Live) -> None:
-    """SIGSTOP while no transaction is under way: the database ends one whose process is silent, and tells it so.
-
-    Nobody asks meanwhile, so that what is under way is the clock's alone, and ends while it is waited for.
-    """
-    under_way = (
+def stop_while(live: Live, many: int, seen: str) -> None:
+    """SIGSTOP while the database has so many sessions of this kind, ours that looks among them."""
+    count = (
         "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() "
-        "AND backend_type = 'client backend' AND xact_start IS NOT NULL"
+        f"AND backend_type = 'client backend' AND {seen}"
     )
     with psycopg.connect(live.address, autocommit=True) as looking:
         for _ in range(30_000):
-            if looking.execute(under_way).fetchall() != [(1,)]:  # our own
+            if looking.execute(count.encode()).fetchall() != [(many,)]:
                 continue
             stop(live)
-            if all(looking.execute(under_way).fetchall() == [(1,)] for _ in range(5)):
+            if all(looking.execute(count.encode()).fetchall() == [(many,)] for _ in range(5)):
                 return
             go_on(live)
-    raise AssertionError("there is always a transaction under way")
+    raise AssertionError(f"there are never {many} sessions with {seen}")
+
+
+def stop_between_transactions(live: Live) -> None:
+    """The database ends a transaction whose process is silent, and tells it so: there is none.
+
+    Nobody asks meanwhile, so that what is under way is the clock's alone, and ends while it is waited for.
+    """
+    stop_while(live, 1, "xact_start IS NOT NULL")  # our own
+
+
+def stop_within_a_copy(live: Live) -> None:
+    """The database keeps to no limit by itself while it waits for the rest of what it was sent."""
+    stop_while(live, 1, "state = 'active' AND wait_event = 'ClientRead'")
 
 
 def stop_the_holder(
-    folder: Path, mutant: str, people: int, times: int, between: bool = False, **changes: Any
+    folder: Path,
+    mutant: str,
+    people: int,
+    times: int,
+    when: Callable[[Live], None] = stop,
+    alone: bool = False,
+    **changes: Any,
 ) -> Journaled:
     """SIGSTOP of the process that holds the study until another one has taken it over; then it goes on.
 
-    It is stopped at any time, or `between` two transactions.
+    With `alone` nobody asks while the time to stop it is awaited.
     """
     first = server(folder / "first", fresh_postgresql(), mutant)
     second = server(folder / "second", first.address, mutant)
@@ -150,11 +180,8 @@ def stop_the_holder(
 
     def harm() -> None:
         holder, other = next(holders)
-        if between:
-            with load.nobody_asks():
-                stop_between_transactions(holder)
-        else:
-            stop(holder)
+        with load.nobody_asks() if alone else nullcontext():
+            when(holder)
         try:
             until_served(other)
         finally:
@@ -220,7 +247,7 @@ def test_one_that_writes_when_it_was_replaced_is_found(tmp_path: Path) -> None:
     """
     roomy = {"name": "successive_elimination", "least": 300}
     with pytest.raises(AssertionError, match=r"twice|two"):
-        stop_the_holder(tmp_path, "writes when replaced", 600, 2, between=True, policy=roomy)
+        stop_the_holder(tmp_path, "writes when replaced", 600, 2, stop_between_transactions, alone=True, policy=roomy)
 
 
 def test_one_that_takes_silence_for_a_commit_is_found(tmp_path: Path) -> None:
@@ -244,6 +271,17 @@ def test_ends_of_postgresql(postgresql: OwnPostgresql, tmp_path: Path) -> None:
 
 def test_stops_past_the_lease(tmp_path: Path) -> None:
     check_it_was_a_load(stop_the_holder(tmp_path, "none", 400, 2))
+
+
+def test_stops_within_a_copy(tmp_path: Path) -> None:
+    check_it_was_a_load(stop_the_holder(tmp_path, "none", 400, 2, stop_within_a_copy))
+
+
+def test_one_that_waits_for_who_was_stopped_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked for three times the length of a lease."""
+    monkeypatch.setattr(sys.modules[__name__], "until_served", partial(until_served, tries=300))
+    with pytest.raises(AssertionError, match="the study does not go on"):
+        stop_the_holder(tmp_path, "waits for who was stopped", 400, 1, stop_within_a_copy)
 
 
 def test_lines_that_swallow(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ NETWORK = {  # unless the address says otherwise: a server that is gone is notic
     "keepalives_interval": 2,
     "keepalives_count": 2,
     "tcp_user_timeout": 8000,  # milliseconds
+    "fallback_application_name": "maskedbandit",  # by which processes know each other's sessions
 }
 OF_SESSION = "FROM pg_stat_activity WHERE (pid, backend_start) = (?, ?)"
 LOST: defaultdict[str, set[Row]] = defaultdict(set)  # by address: what the server may still have of broken connections
@@ -89,6 +90,7 @@ class Postgresql(Database):
                 self.script("; ".join(f"SET {name} = {value}" for name, value in limit_session(LEASE_LENGTH).items()))
             self._session = self.rows("SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()")[0]
             self._end_lost()
+            self._end_silent()
 
     def _end_lost(self) -> None:
         """End what the server has of connections that broke: in the middle of a COPY it keeps to no limit by itself.
@@ -99,6 +101,18 @@ class Postgresql(Database):
         for lost in LOST[self._address] - {self._session}:  # a pooler may hand out a session again
             if all(ended for (ended,) in self.rows(f"SELECT {end} {OF_SESSION}", *lost)):
                 LOST[self._address].discard(lost)
+
+    def _end_silent(self) -> None:
+        """End statements of ours that wait for their process for longer than they may.
+
+        In the middle of a COPY, or of statements that are sent together, the server keeps to no limit by itself: a
+        process that is stopped there would keep its study from whoever takes it over.
+        """
+        silent = "state = 'active' AND wait_event = 'ClientRead' AND state_change < NOW() - MAKE_INTERVAL(secs => ?)"
+        ours = "usename = CURRENT_USER AND application_name = CURRENT_SETTING('application_name')"
+        here = "datname = CURRENT_DATABASE() AND pid <> PG_BACKEND_PID()"
+        end = f"SELECT PG_TERMINATE_BACKEND(pid) FROM pg_stat_activity WHERE {here} AND {ours} AND {silent}"
+        self.rows(end, LEASE_LENGTH / 1000)
 
     def _connected(self) -> Any:
         given: Any = {"autocommit": True, "prepare_threshold": 2, **{name: NETWORK[name] for name in self._network}}
