@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -175,6 +177,61 @@ def test_a_child_compiles_what_this_process_then_loads(tmp_path: Path, monkeypat
     child.attended.join()
     assert child.over
     assert len(list(tmp_path.glob("*.compiled"))) == 1
+
+
+AS_A_USER = """
+import os
+import maskedbandit as mb
+from maskedbandit.lab.engine import python_first
+from maskedbandit.lab.engine.compiling_child import CHILD_PLACE
+from maskedbandit.lab.engine.threads import Threads
+
+ways, as_python, compile_loop = [], python_first.PythonFirst._run_as_python, python_first.compile_loop
+
+def run_as_python(*given):
+    ways.append("Python")
+    return as_python(*given)
+
+def load_or_compile(*given, **bound):
+    loop = compile_loop(*given, **bound)
+    ways.append(loop)
+    return loop
+
+def simulate():
+    made = mb.simulate(
+        mb.policies.SuccessiveElimination(),
+        mb.channels.Central(epsilon=1),
+        mb.Bernoulli([0.2, 0.8]),
+        1000,
+        runs=3,
+        executor=lambda: Threads(1),
+    )
+    print(*[way if way == "Python" else ("compiled", "loaded")[way.from_disk] for way in ways], made.regret.sum())
+    ways.clear()
+
+os.sched_getaffinity = lambda process: {0, 1}  # also on a machine with one core
+python_first.PythonFirst._run_as_python, python_first.compile_loop = run_as_python, load_or_compile
+python_first.PYTHON_PATIENCE = python_first.COMPILED_PATIENCE = 0.0
+simulate()
+if CHILD_PLACE._child:
+    CHILD_PLACE._child.attended.join()
+simulate()
+"""
+
+
+@pytest.mark.slow
+def test_what_a_child_compiled_is_loaded(tmp_path: Path) -> None:
+    """In a process of a user: nothing is played. Its next process loads it from the first run on."""
+    tmp_path.chmod(0o700)
+    where, regret = os.environ | {"MASKEDBANDIT_CACHE": str(tmp_path)}, simulate().regret.sum()
+
+    def run() -> list[str]:
+        return subprocess.run(
+            [sys.executable, "-c", AS_A_USER], env=where, check=True, capture_output=True, text=True
+        ).stdout.splitlines()
+
+    assert run() == [f"Python Python Python {regret}", f"loaded {regret}"]
+    assert run() == [f"loaded {regret}"] * 2
 
 
 @pytest.mark.slow
