@@ -21,6 +21,7 @@ NETWORK = {  # unless the address says otherwise: a server that is gone is notic
     "tcp_user_timeout": 8000,  # milliseconds
     "fallback_application_name": "maskedbandit",  # by which processes know each other's sessions
 }
+ROWS_TOGETHER = 10_000  # of a COPY: none lasts for as long as a lease, after which it counts as left alone
 OF_SESSION = "FROM pg_stat_activity WHERE (pid, backend_start) = (?, ?)"
 LOST: defaultdict[str, set[Row]] = defaultdict(set)  # by address: what the server may still have of broken connections
 
@@ -108,11 +109,15 @@ class Postgresql(Database):
         In the middle of a COPY, or of statements that are sent together, the server keeps to no limit by itself: a
         process that is stopped there would keep its study from whoever takes it over.
         """
-        silent = "state = 'active' AND wait_event = 'ClientRead' AND state_change < NOW() - MAKE_INTERVAL(secs => ?)"
+        silent = "state = 'active' AND wait_event = 'ClientRead'"
         ours = "usename = CURRENT_USER AND application_name = CURRENT_SETTING('application_name')"
         here = "datname = CURRENT_DATABASE() AND pid <> PG_BACKEND_PID()"
-        end = f"SELECT PG_TERMINATE_BACKEND(pid) FROM pg_stat_activity WHERE {here} AND {ours} AND {silent}"
-        self.rows(end, LEASE_LENGTH / 1000)
+        old = "state_change < NOW() - MAKE_INTERVAL(secs => ?)"
+        which = "pid, backend_start, state_change"
+        find = f"SELECT {which} FROM pg_stat_activity WHERE {here} AND {ours} AND {old} AND {silent}"
+        end = f"SELECT PG_TERMINATE_BACKEND(pid) FROM pg_stat_activity WHERE ({which}) = (?, ?, ?) AND {silent}"
+        for session in self.rows(find, LEASE_LENGTH / 1000):
+            self.rows(end, *session)  # if it is still within the same statement: what is seen is not of one moment
 
     def _connected(self) -> Any:
         given: Any = {"autocommit": True, "prepare_threshold": 2, **{name: NETWORK[name] for name in self._network}}
@@ -182,9 +187,11 @@ class Postgresql(Database):
             return self._cursor.rowcount
 
     def insert(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> None:
-        with self._named_errors(), self._cursor.copy(f"COPY {table} ({columns}) FROM STDIN".encode()) as copy:
-            for each in values:
-                copy.write_row(each)
+        into = f"COPY {table} ({columns}) FROM STDIN".encode()
+        for first in range(0, len(values), ROWS_TOGETHER):
+            with self._named_errors(), self._cursor.copy(into) as copy:
+                for each in values[first : first + ROWS_TOGETHER]:
+                    copy.write_row(each)
 
     def insert_missing(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> int:
         rows = ", ".join([mark_values(values[0])] * len(values))
