@@ -249,13 +249,13 @@ def test_one_that_does_not_wait_for_commits_is_found(postgresql: OwnPostgresql, 
 
 
 def test_one_that_writes_when_it_was_replaced_is_found(tmp_path: Path) -> None:
-    """At least 300 come after the first stop, and both processes deal the same 900 places.
+    """Two stops were enough in 43 of 44 runs, four at once on two cores, and there are six.
 
-    That they deal none twice has a chance below 1e-12.
+    Both processes deal the same places, or the database says that they did.
     """
-    roomy = {"name": "successive_elimination", "least": 300}
-    with pytest.raises(AssertionError, match=r"twice|two"):
-        stop_the_holder(tmp_path, "writes when replaced", 600, 2, stop_between_transactions, alone=True, policy=roomy)
+    roomy = {"name": "successive_elimination", "least": 900}
+    with pytest.raises(AssertionError, match=r"twice|two|not what it was"):
+        stop_the_holder(tmp_path, "writes when replaced", 1800, 6, stop_between_transactions, alone=True, policy=roomy)
 
 
 def test_one_that_takes_silence_for_a_commit_is_found(tmp_path: Path) -> None:
