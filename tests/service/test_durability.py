@@ -132,25 +132,25 @@ def go_on(live: Live) -> None:
     os.kill(live.process.pid, signal.SIGCONT)
 
 
-def stop_while(live: Live, many: int, seen: str) -> None:
-    """SIGSTOP while the database has so many sessions of this kind, ours that looks among them."""
+def stop_while(live: Live, seen: str) -> None:
+    """SIGSTOP while the database has one session of this kind, of which our own that looks may be it."""
     count = (
         "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() "
         f"AND backend_type = 'client backend' AND {seen}"
     )
     with psycopg.connect(live.address, autocommit=True) as looking:
         for _ in range(30_000):
-            if looking.execute(count.encode()).fetchall() != [(many,)]:
+            if looking.execute(count.encode()).fetchall() != [(1,)]:
                 continue
             stop(live)
             for _ in range(5):  # the database may not have read yet what it was sent
                 time.sleep(0.02)
-                if looking.execute(count.encode()).fetchall() != [(many,)]:
+                if looking.execute(count.encode()).fetchall() != [(1,)]:
                     break
             else:
                 return
             go_on(live)
-    raise AssertionError(f"there are never {many} sessions with {seen}")
+    raise AssertionError(f"there is never one session with {seen}")
 
 
 def stop_between_transactions(live: Live) -> None:
@@ -158,12 +158,12 @@ def stop_between_transactions(live: Live) -> None:
 
     Nobody asks meanwhile, so that what is under way is the clock's alone, and ends while it is waited for.
     """
-    stop_while(live, 1, "xact_start IS NOT NULL")  # our own
+    stop_while(live, "xact_start IS NOT NULL")  # our own
 
 
 def stop_within_a_copy(live: Live) -> None:
     """The database keeps to no limit by itself while it waits for the rest of what it was sent."""
-    stop_while(live, 1, "state = 'active' AND wait_event = 'ClientRead' AND query LIKE 'COPY%'")
+    stop_while(live, "state = 'active' AND wait_event = 'ClientRead' AND query LIKE 'COPY%'")
 
 
 def stop_the_holder(
